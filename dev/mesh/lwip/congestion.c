@@ -34,7 +34,7 @@
  * Losses are judged once in so many segments: more than one in 40 are those of a full path. So are
  * eight lost segments at any time, if they are more than one in eight.
  */
-#define JUDGED_SEGMENTS 256
+#define JUDGED_SEGMENTS 1024
 #define MOST_LOSS_DIVISOR 40
 #define MANY_LOST 8
 
@@ -69,6 +69,13 @@ void mesh_sack_block(struct tcp_pcb *pcb, u32_t left, u32_t right) {
       }
     }
   }
+}
+
+/* What has arrived since the last call. */
+static u32_t newly_delivered(struct tcp_pcb *pcb) {
+  u32_t before = pcb->congestion.counted;
+  pcb->congestion.counted = delivered(pcb);
+  return pcb->congestion.counted - before;
 }
 
 u32_t mesh_take_newly_sacked(struct tcp_pcb *pcb) {
@@ -159,6 +166,7 @@ static void measure(struct tcp_pcb *pcb) {
   }
   state->timing = 0;
   elapsed = elapsed == 0 ? 1 : elapsed;
+  state->last = elapsed;
   rate = (u32_t)LWIP_MIN((u64_t)(delivered(pcb) - state->timed_delivered) * 1000000U / elapsed,
                          0xffffffffU);
   if (now - state->shortest_began > PERIOD_US) {
@@ -196,6 +204,8 @@ static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
   tcpwnd_size_t window =
       (tcpwnd_size_t)LWIP_MIN((u64_t)rate_of(state) * shortest_of(state) / 1000000U, flight);
   window = LWIP_MAX(window, flight / 2);
+  /* A loss by chance takes nothing from what the path was seen to deliver. */
+  window = LWIP_MAX(window, LWIP_MIN(seen_window(pcb), flight));
   return LWIP_MAX(window, 2U * pcb->mss);
 }
 
@@ -222,7 +232,8 @@ static void repair(struct tcp_pcb *pcb, int first) {
     }
     if (seg->flags & TF_SEG_RESENT) {
       is_lost = has_sack && state->sacked > 0 &&
-                TCP_SEQ_GEQ(state->highest_sacked, seg->resent_at + LATER_SEGMENTS * pcb->mss);
+                (mesh_microseconds() - seg->resent_us > 2U * state->last + LATE_US ||
+                 TCP_SEQ_GEQ(state->highest_sacked, seg->resent_at + LATER_SEGMENTS * pcb->mss));
     } else {
       is_lost = seg == pcb->unacked || (has_sack && later >= (u32_t)LATER_SEGMENTS * pcb->mss);
     }
@@ -238,6 +249,7 @@ static void repair(struct tcp_pcb *pcb, int first) {
       state->resent += TCP_TCPLEN(seg);
       seg->flags |= TF_SEG_RESENT;
       seg->resent_at = pcb->snd_nxt;
+      seg->resent_us = mesh_microseconds();
       gone -= TCP_TCPLEN(seg);
     }
   }
@@ -254,16 +266,19 @@ static void grow_in_recovery(struct tcp_pcb *pcb, u32_t arrived) {
 
 void mesh_duplicate_ack(struct tcp_pcb *pcb) {
   struct mesh_congestion *state = &pcb->congestion;
+  u32_t arrived = newly_delivered(pcb);
+  int is_lost = pcb->dupacks >= LATER_SEGMENTS ||
+                ((pcb->flags & TF_SACK) && state->sacked >= LATER_SEGMENTS * (u32_t)pcb->mss);
   measure(pcb);
   if (pcb->flags & TF_INFR) {
-    grow_in_recovery(pcb, pcb->mss);
+    grow_in_recovery(pcb, arrived);
     repair(pcb, 0);
     return;
   }
   /*
    * Segments sent before a time-out may still arrive, so their duplicates do not show a new loss.
    */
-  if (pcb->dupacks < LATER_SEGMENTS || pcb->unacked == NULL || (pcb->flags & TF_RTO) ||
+  if (!is_lost || pcb->unacked == NULL || (pcb->flags & TF_RTO) ||
       (state->recovered_once && TCP_SEQ_LT(pcb->lastack, state->recover))) {
     return;
   }
@@ -295,11 +310,12 @@ static void grow(struct tcp_pcb *pcb, u32_t acked) {
 }
 
 void mesh_acknowledged(struct tcp_pcb *pcb, u32_t acked) {
+  u32_t arrived = newly_delivered(pcb);
   measure(pcb);
   if (!(pcb->flags & TF_INFR)) {
     grow(pcb, acked);
   } else if (TCP_SEQ_LT(pcb->lastack, pcb->congestion.recover)) {
-    grow_in_recovery(pcb, LWIP_MIN(acked, 2U * pcb->mss));
+    grow_in_recovery(pcb, arrived);
     repair(pcb, 1);
   } else {
     tcp_clear_flags(pcb, TF_INFR);
@@ -319,9 +335,20 @@ void mesh_timed_out(struct tcp_pcb *pcb) {
   state->recovered_once = 1;
   state->timing = 0;
   state->sacked = 0;
+  state->counted = delivered(pcb);
+  state->judged_delivered = state->counted;
   tcp_clear_flags(pcb, TF_INFR);
   for (seg = pcb->unsent; seg != NULL; seg = seg->next) {
     seg->flags &= (u8_t) ~(TF_SEG_SACKED | TF_SEG_RESENT);
+  }
+}
+
+void mesh_repair_late(void) {
+  struct tcp_pcb *pcb;
+  for (pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
+    if ((pcb->flags & TF_INFR) && pcb->unacked != NULL) {
+      repair(pcb, 0);
+    }
   }
 }
 

@@ -11,6 +11,8 @@ struct mesh_congestion {
   u32_t sacked;
   /* How many of them the current segment reported first. */
   u32_t newly_sacked;
+  /* What has been delivered, the last time somebody asked how much more it is. */
+  u32_t counted;
   /* The highest end that SACK has reported. */
   u32_t highest_sacked;
   /*
@@ -27,6 +29,8 @@ struct mesh_congestion {
   u32_t shortest;
   u32_t shortest_before;
   u32_t shortest_began;
+  /* The last round trip, in microseconds. */
+  u32_t last;
   /*
    * Since the last judgement of the losses: what was delivered up to it, and the bytes that were
    * sent again.

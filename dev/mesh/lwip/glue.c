@@ -128,6 +128,7 @@ EXPORT(input) void input(void) {
 EXPORT(tick) u32_t tick(void) {
   now = host_clock();
   tcp_tmr();
+  mesh_repair_late();
   return tcp_active_pcbs != NULL || tcp_tw_pcbs != NULL;
 }
 

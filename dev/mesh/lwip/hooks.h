@@ -31,6 +31,12 @@ void mesh_duplicate_ack(struct tcp_pcb *pcb);
 /* The retransmission timer expired: everything is about to be sent again. */
 void mesh_timed_out(struct tcp_pcb *pcb);
 
+/*
+ * What was sent again and has not arrived for long is sent once more, also if nothing else arrives
+ * that would show its loss.
+ */
+void mesh_repair_late(void);
+
 /* How many more bytes may be queued. */
 u32_t mesh_room(const struct tcp_pcb *pcb);
 
