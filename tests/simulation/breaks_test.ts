@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { breakNamed, changed } from "./breaks/break.ts";
+import { absentFrom, breakNamed, changed } from "./breaks/break.ts";
 import { changedFunctions } from "./breaks/changed_functions.ts";
 import { playHistory } from "./history.ts";
 import { shrink } from "./runs/shrink.ts";
@@ -8,7 +8,7 @@ import { FIRST_OPENING } from "./world/decisions.ts";
 
 const MOST_SEEDS = 40;
 /** Without it, more steps are spent on what these faults break. */
-const ABSENT = ["bucket"];
+const ABSENT = absentFrom({ absent: ["bucket"] });
 
 Deno.test("a revoked token opens again → found, and made smaller by at least half", async () => {
   const stage = await openStage(await breakNamed("files/revoked_token"));

@@ -1,4 +1,4 @@
-import { breakNamed } from "./breaks/break.ts";
+import { absentFrom, type Break, breakNamed } from "./breaks/break.ts";
 import { type Outcome, playHistory, type Question, type Stage } from "./history.ts";
 import { type Command, commandOf, readCommand, USAGE } from "./runs/command.ts";
 import { playSeeds, type Report } from "./runs/many_seeds.ts";
@@ -16,15 +16,20 @@ async function main(args: string[]): Promise<number> {
     return (await playSeeds({ ...command, seeds: command.seeds })).length === 0 ? 0 : 1;
   }
   const broken = await breakNamed(command.breakName);
-  const question = { ...command.question!, absent: broken?.absent ?? [] };
+  const question = { ...command.question!, absent: absentWith(broken) };
   return await printHistory(await openStage(broken), question, command.breakName);
+}
+
+/** Without a break, the seed alone decides who takes part. */
+function absentWith(broken: Break | undefined): readonly string[] {
+  return broken === undefined ? [] : absentFrom(broken);
 }
 
 /** One process' share of the seeds. */
 async function playShare({ seeds, steps, processes, breakName }: Command): Promise<number> {
   const broken = await breakNamed(breakName);
   const stage = await openStage(broken);
-  const absent = broken?.absent ?? [];
+  const absent = absentWith(broken);
   const [first, last] = seeds!;
   for (let seed = first; seed <= last; seed += processes) {
     const { violation } = await playHistory(stage, { seed, steps, absent });

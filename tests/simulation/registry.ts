@@ -11,7 +11,7 @@ import { RESTORE_MOVES } from "./actors/restores.ts";
 import { LOST_MOVES } from "./actors/storage/lost.ts";
 import { TASK_MOVES } from "./actors/tasks.ts";
 import { VERSION_MOVES } from "./actors/versions.ts";
-import { WEBHOOK_MOVES } from "./actors/webhooks.ts";
+import { ROTATION_MOVES, WEBHOOK_MOVES } from "./actors/webhooks.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
 import { BUCKET } from "./invariants/bucket.ts";
@@ -74,6 +74,7 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   webhooks: { moves: WEBHOOK_MOVES, beginsWith: "operator makes a webhook" },
   bucket: { moves: BUCKET_MOVES, beginsWith: null },
   lost: { moves: LOST_MOVES, beginsWith: null },
+  rotations: { moves: ROTATION_MOVES, beginsWith: null },
 };
 
 export const INVARIANTS: readonly Invariant[] = [

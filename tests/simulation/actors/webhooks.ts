@@ -1,9 +1,12 @@
 import type { JsonObject } from "../../conformance/client.ts";
+import type { KnownWebhook } from "../known/webhooks.ts";
 import { CREW } from "../known/tasks.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 import { Receivers } from "../webhooks/receivers.ts";
 import { call } from "./operator_calls.ts";
+
+const MINUTE = 60;
 
 /** Agents that stay: erasing one that a webhook names would end it. */
 const FILTERS: readonly JsonObject[] = [
@@ -50,9 +53,8 @@ export const WEBHOOK_MOVES: readonly Move[] = [
       const request = { url: Receivers.urlOf(name), ...filter };
       const made = await turn.ask("/agent-artifacts/webhooks/put", "operator", request);
       if (made.status !== 200) return;
-      const { webhook_id: id, secret } = made.answer as Record<string, string>;
+      const { webhook_id: id } = made.answer as Record<string, string>;
       turn.world.transcript.rename(id!, name);
-      turn.world.receivers.secrets.set(name, secret!);
       turn.known.webhooks.made.push({ name, id: id! });
     },
   },
@@ -105,6 +107,39 @@ export const WEBHOOK_MOVES: readonly Move[] = [
       if (webhook === null) return;
       turn.say(`operator deletes ${webhook.name}`);
       await call(turn, "delete_webhook", { webhook_id: webhook.id });
+    },
+  },
+];
+
+/** Gives a webhook another secret. The answer must tell the secret that signs from now on. */
+async function rotate(turn: Turn, { name, id }: KnownWebhook): Promise<void> {
+  const { known, world } = turn;
+  const overlap_seconds = turn.random.pick([0, 10, 10 * MINUTE, null]);
+  turn.say(`operator rotates the secret of ${name}, overlap ${overlap_seconds ?? "of a day"}`);
+  const others = known.webhooks.rotating.get(id) ?? 0;
+  known.webhooks.rotating.set(id, others + 1);
+  const { status, answer, start } = await turn.ask("/agent-artifacts/webhooks/put", "operator", {
+    webhook_id: id,
+    ...(overlap_seconds === null ? {} : { overlap_seconds }),
+  });
+  // Whoever rotates at the same time, or got no answer, may have the last word.
+  if (status !== 200 || known.webhooks.rotating.get(id) !== 1) return;
+  known.webhooks.rotating.set(id, 0);
+  if (world.isClosed || (known.identities.restoredAt ?? 0) > start) return;
+  if (!world.handedOut.secrets.isNewest(id, String(answer!["secret"]))) {
+    world.receivers.faults.push(`the secret that was told for ${name} does not sign`);
+  }
+}
+
+export const ROTATION_MOVES: readonly Move[] = [
+  {
+    name: "operator rotates a webhook's secret",
+    weight: 3,
+    async play(turn) {
+      // A restore may bring the secret of before back.
+      if (turn.world.isClosed) return;
+      const webhook = turn.pick(turn.known.webhooks.made);
+      if (webhook !== null) await rotate(turn, webhook);
     },
   },
 ];

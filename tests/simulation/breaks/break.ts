@@ -6,6 +6,8 @@ export interface Break {
   readonly words: string;
   /** Actors who take no part, so that more steps are spent on what breaks. */
   readonly absent?: readonly string[];
+  /** Those of `SPECIAL` who take part: what breaks is theirs. */
+  readonly acting?: readonly string[];
   /** It is found within so many seeds, from 1 on. */
   readonly seeds?: number;
   /** Each `from` stands exactly once in its file. */
@@ -17,6 +19,13 @@ export interface Change {
   readonly file: "sql" | `${string}.ts`;
   readonly from: string;
   readonly to: string;
+}
+
+/** Actors of a subject of their own. They take part only in breaks of it. */
+const SPECIAL = ["rotations"];
+
+export function absentFrom({ absent = [], acting = [] }: Partial<Break>): readonly string[] {
+  return [...absent, ...SPECIAL.filter((actor) => !acting.includes(actor))];
 }
 
 /** The break of the file `tests/simulation/breaks/<name>.ts`. */

@@ -8,6 +8,8 @@ export interface KnownWebhook {
 /** What a history knows of webhooks. */
 export class Webhooks {
   readonly made: KnownWebhook[] = [];
+  /** How many rotations of each may still have the last word. */
+  readonly rotating = new Map<string, number>();
   /** The last event whose deliveries an invariant has looked for. */
   lastEvent = "0";
   /** Whether everything that waited has just been sent. */

@@ -1,4 +1,13 @@
-/** What the database has handed out to be sent, and what it was told of the attempts. */
+import { SigningSecrets } from "./signing_secrets.ts";
+
+/** The SQL functions whose calls concern deliveries. */
+export const CONCERN_DELIVERIES = new Set([
+  "agent_api_take_deliveries",
+  "agent_api_requeue_deliveries",
+  "agent_api_create_webhook",
+  "agent_api_rotate_webhook",
+  "agent_api_delete_webhook",
+]);
 
 interface Outcome {
   readonly webhook_id: string;
@@ -45,6 +54,7 @@ export interface DeliveryFaults {
  * of its answer.
  */
 export class HandedOut {
+  readonly secrets = new SigningSecrets();
   readonly faults: DeliveryFaults = {
     sentTwiceAtOnce: [],
     sentAfterArrival: [],
@@ -65,6 +75,12 @@ export class HandedOut {
       this.#handOut(JSON.parse(answer), now, now + 1000 * Number(lease_seconds));
     } else if (sqlFunction === "agent_api_requeue_deliveries") {
       this.#forget(JSON.parse(request).webhook_id);
+    } else if (sqlFunction === "agent_api_create_webhook") {
+      const { webhook } = JSON.parse(request);
+      this.secrets.made(webhook.webhook_id, webhook.encrypted_secret);
+    } else if (sqlFunction === "agent_api_rotate_webhook") {
+      const { webhook_id, encrypted_secret, overlap_seconds } = JSON.parse(request);
+      this.secrets.rotated(webhook_id, encrypted_secret, 1000 * overlap_seconds, now);
     } else if (sqlFunction === "agent_api_delete_webhook") {
       this.#ended.add(JSON.parse(request).webhook_id);
     }
@@ -108,6 +124,7 @@ export class HandedOut {
         this.#judge(last, `${message_id} for ${url}`, now);
         this.#attempts.set(name, { webhookId, number, leasedUntil, outcome: "none", readyAt: 0 });
         this.#counts.set(`${url} ${message_id}`, this.count(url, message_id) + 1);
+        this.secrets.handOut(webhookId, `${url} ${message_id}`, now);
       }
     }
   }

@@ -1,4 +1,3 @@
-import { Webhook } from "standardwebhooks";
 import type { Choice } from "../world/decisions.ts";
 import type { HandedOut } from "./handed_out.ts";
 
@@ -26,8 +25,6 @@ interface Message {
 /** Everybody whom webhooks tell of events. Each has a name of its own. */
 export class Receivers {
   readonly faults: string[] = [];
-  /** The secrets that their operators know, by their names. */
-  readonly secrets = new Map<string, string>();
   /** Those that answer 503 to everything. */
   readonly down = new Set<string>();
   /** What they have accepted, by the URL and the id of the message. */
@@ -58,9 +55,8 @@ export class Receivers {
     const body = await request.text();
     const message: Message = JSON.parse(body);
     this.#judge(request, id, message);
-    const secret = this.secrets.get(name);
-    if (secret !== undefined && !isSigned(request, body, secret)) {
-      this.faults.push(`${id} for ${name} is not signed`);
+    if (!this.handedOut.secrets.areRight(`${request.url} ${id}`, request, body)) {
+      this.faults.push(`${id} for ${name} is not signed by the secrets that are valid`);
     }
     if (reaction === "hangs") return await new Promise<Response>(() => {});
     if (this.down.has(name)) return new Response(null, { status: 503 });
@@ -82,11 +78,4 @@ export class Receivers {
     const other = Object.keys(data).find((field) => !FIELDS.has(field));
     if (other !== undefined) this.faults.push(`${name} tells of ${other}`);
   }
-}
-
-/** Whatever the clocks say: `Webhook.verify` refuses what is five minutes old. */
-function isSigned({ headers }: Request, body: string, secret: string): boolean {
-  const sentAt = new Date(1000 * Number(headers.get("webhook-timestamp")));
-  const signature = new Webhook(secret).sign(headers.get("webhook-id")!, sentAt, body);
-  return headers.get("webhook-signature")!.split(" ").includes(signature);
 }

@@ -5,8 +5,9 @@ import type { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
 import { ObjectBytes } from "../storage/object_bytes.ts";
 import { rowsPool } from "../storage/rows_pool.ts";
 import { signedTokens } from "../storage/signed_tokens.ts";
-import { HandedOut } from "../webhooks/handed_out.ts";
+import { CONCERN_DELIVERIES, HandedOut } from "../webhooks/handed_out.ts";
 import { REACTIONS, Receivers } from "../webhooks/receivers.ts";
+import { ENCRYPTION_KEYS } from "../webhooks/signing_secrets.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Decisions, type Omissions } from "./decisions.ts";
 import { ownGlobals, type Running, settled } from "./globals.ts";
@@ -23,16 +24,10 @@ const START = Date.UTC(2026, 0, 5, 8);
 const SETTINGS = new Map([
   ["SUPABASE_URL", ORIGIN],
   ["SUPABASE_SECRET_KEYS", JSON.stringify({ default: SECRET_KEY })],
-  ["PSK_ENCRYPTION_KEYS", btoa("k".repeat(32))],
+  ["PSK_ENCRYPTION_KEYS", ENCRYPTION_KEYS],
   ["LOG_ORDINARY_REQUESTS", "false"],
   // Small, so that small files are verified in several calls.
   ["ARTIFACTS_COMMIT_BYTES_PER_CALL", "24"],
-]);
-
-const CONCERN_DELIVERIES = new Set([
-  "agent_api_take_deliveries",
-  "agent_api_requeue_deliveries",
-  "agent_api_delete_webhook",
 ]);
 
 const STORAGE_CALL =
