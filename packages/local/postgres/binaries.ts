@@ -8,7 +8,7 @@ export interface PostgresBinaries {
   readonly postgres: string;
   /** The variables with which both find their libraries. */
   readonly environment: Record<string, string>;
-  /** Where the copy in `home` is. Null: there is none. */
+  /** Where the copy in `home` is. Null: none was needed. */
   readonly copied: string | null;
 }
 

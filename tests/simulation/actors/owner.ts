@@ -17,7 +17,7 @@ export async function register(
   return artifact;
 }
 
-/** Registers a file of which other moves do not know. */
+/** Registers a file that other moves do not know. */
 export async function newArtifact(
   turn: Turn,
   owner: Agent,

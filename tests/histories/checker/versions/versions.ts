@@ -147,7 +147,7 @@ export const readersKeepTheirVersion: Rule = (history) => {
   });
 };
 
-/** The version of each artifact of which an answer tells it. */
+/** The version of each artifact, where an answer tells it. */
 export function versionsOf(history: readonly Entry[]): Map<string, number> {
   return new Map(seenIn(history).map(({ artifactId, version }) => [artifactId, version]));
 }

@@ -5,7 +5,7 @@ import { bytesOf } from "../../stack/transfer.ts";
 import type { Host } from "./host.ts";
 import type { Rule } from "./service.ts";
 
-/** Questions to a port, each of which is answered. */
+/** Questions to a port. Each is answered. */
 export interface DatagramsPlan extends Rule {
   readonly proto: "udp";
   readonly count: number;
