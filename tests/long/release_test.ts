@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type Agent, createAgent, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { withOwnStack } from "../database/own_stack.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";
 import { openFolder, succeed } from "./narrow_path.ts";
@@ -86,15 +87,23 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
       for (const file of ["agentops.mjs", "agentops-0.0.0.tgz"]) {
         await copyFile(join(dist, file), join(folder.path, file));
       }
-      await writeFile(join(folder.path, "secret-key.txt"), SECRET_KEY);
       const block = await documentedBlock("docs/operating.md, Without a clone, 1");
-      // The sweep is not scheduled here, which is a note and no fault.
-      const output = await succeed("sh", ["-euc", block], {
-        cwd: folder.path,
-        env: { SUPABASE_URL, PATH: folder.programs, HOME: folder.path, XDG_CONFIG_HOME: "" },
-      });
-      assert.match(output, /^staging is http.*\.$/m);
-      assert.match(output, /^Healthy: 0 faults/m);
+      // Tests beside this one put faults into their stack: this one's `doctor` sees its own alone.
+      await withOwnStack(async ({ stack }) => {
+        await writeFile(join(folder.path, "secret-key.txt"), stack.secretKey);
+        // The sweep is not scheduled here, which is a note and no fault.
+        const output = await succeed("sh", ["-euc", block], {
+          cwd: folder.path,
+          env: {
+            SUPABASE_URL: stack.url,
+            PATH: folder.programs,
+            HOME: folder.path,
+            XDG_CONFIG_HOME: "",
+          },
+        });
+        assert.match(output, /^staging is http.*\.$/m);
+        assert.match(output, /^Healthy: 0 faults/m);
+      }, { functionNames: ["agent-artifacts", "agent-mesh"] });
     },
   );
 

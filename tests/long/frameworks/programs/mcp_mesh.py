@@ -15,7 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 URL = f"{os.environ['AGENT_URL']}/functions/v1/agent-mesh/mcp"
 BUILDER = os.environ["BUILDER"]
-PUBKEYS = [base64.b64encode(os.urandom(32)).decode() for _ in range(2)]
+# The highest bit is zero: a key of 2^255-19 or above is refused.
+PUBKEYS = [base64.b64encode(os.urandom(31) + b"\1").decode() for _ in range(2)]
 
 
 @asynccontextmanager
