@@ -8,6 +8,8 @@ import { GRANTEE_MOVES } from "./actors/grants/grantee.ts";
 import { KEYED_MOVES } from "./actors/grants/keyed.ts";
 import { STANDING_MOVES } from "./actors/grants/standing.ts";
 import { RESTORE_MOVES } from "./actors/restores.ts";
+import { HOST_MOVES } from "./actors/mesh/hosts.ts";
+import { POLICY_MOVES } from "./actors/mesh/policies.ts";
 import { LOST_MOVES } from "./actors/storage/lost.ts";
 import { TASK_MOVES } from "./actors/tasks.ts";
 import { VERSION_MOVES } from "./actors/versions.ts";
@@ -18,6 +20,8 @@ import { BUCKET } from "./invariants/bucket.ts";
 import { BYTES } from "./invariants/bytes.ts";
 import { IDENTITIES } from "./invariants/identities.ts";
 import { KEYED } from "./invariants/keyed.ts";
+import { HOSTS } from "./invariants/mesh/hosts.ts";
+import { POLICIES } from "./invariants/mesh/policies.ts";
 import { REFERENCES } from "./invariants/references.ts";
 import { RESTORES } from "./invariants/restores.ts";
 import { STANDING } from "./invariants/standing.ts";
@@ -56,6 +60,8 @@ export interface Actor {
   readonly moves: readonly Move[];
   /** The move that each history begins with in which the actor takes part; null: none. */
   readonly beginsWith: string | null;
+  /** Whether it takes part in few histories: its subject has little to do with the others. */
+  readonly isRare?: true;
 }
 
 export const ACTORS: Readonly<Record<string, Actor>> = {
@@ -75,6 +81,8 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   bucket: { moves: BUCKET_MOVES, beginsWith: null },
   lost: { moves: LOST_MOVES, beginsWith: null },
   rotations: { moves: ROTATION_MOVES, beginsWith: null },
+  hosts: { moves: HOST_MOVES, beginsWith: "hosts join the mesh", isRare: true },
+  policies: { moves: POLICY_MOVES, beginsWith: "operator applies a policy", isRare: true },
 };
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -89,4 +97,6 @@ export const INVARIANTS: readonly Invariant[] = [
   ...KEYED,
   ...WEBHOOKS,
   ...BUCKET,
+  ...HOSTS,
+  ...POLICIES,
 ];

@@ -3,6 +3,8 @@ import type { Choice, Decisions } from "./world/decisions.ts";
 
 /** How busy an actor is in one history: not at all, as usual, or very. */
 const BUSY = [0, 0, 1, 1, 4];
+/** In few histories, then very. */
+const RARELY_BUSY = [0, 0, 0, 0, 1, 4];
 /** Without files, most other actors have nothing to do. */
 const OWNER_BUSY = [0.5, 1, 3];
 
@@ -20,8 +22,8 @@ export interface Swarm {
  * hardly any would reach the fifth step of the same subject.
  */
 export function swarmOf(decisions: Decisions, absent: readonly string[]): Swarm {
-  const acting = Object.entries(ACTORS).flatMap(([actor, { moves, beginsWith }]) => {
-    const busy = actor === "owner" ? OWNER_BUSY : BUSY;
+  const acting = Object.entries(ACTORS).flatMap(([actor, { moves, beginsWith, isRare }]) => {
+    const busy = actor === "owner" ? OWNER_BUSY : isRare ? RARELY_BUSY : BUSY;
     const factor = decisions.random(`how busy ${actor} is`).pick(busy);
     return factor === 0 || absent.includes(actor) ? [] : [{ moves, beginsWith, factor }];
   });

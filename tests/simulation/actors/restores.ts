@@ -83,6 +83,8 @@ async function restore(turn: Turn): Promise<void> {
   known.tasks.forget();
   known.keyed.length = 0;
   identities.restoredAt = turn.known.nextPlace();
+  known.mesh.forget(identities.restoredAt);
+  known.policies.forget(identities.restoredAt);
 }
 
 async function readEvents(turn: Turn, from: Position | null): Promise<void> {

@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** Actors of a subject of their own. They take part only in breaks of it. */
-const SPECIAL = ["rotations"];
+const SPECIAL = ["rotations", "hosts", "policies"];
 
 export function absentFrom({ absent = [], acting = [] }: Partial<Break>): readonly string[] {
   return [...absent, ...SPECIAL.filter((actor) => !acting.includes(actor))];

@@ -3,6 +3,8 @@ import { Bucket } from "./bucket.ts";
 import { Identities } from "./identities.ts";
 import type { KeyedRequest } from "./keyed.ts";
 import type { KnownStanding } from "./standing.ts";
+import { Mesh } from "./mesh/mesh.ts";
+import { Policies } from "./mesh/policies.ts";
 import { Tasks } from "./tasks.ts";
 import { Webhooks } from "./webhooks.ts";
 
@@ -68,6 +70,8 @@ export class Known {
   readonly stuck: string[] = [];
   readonly bucket = new Bucket();
   readonly identities = new Identities();
+  readonly mesh = new Mesh();
+  readonly policies = new Policies();
   readonly tasks = new Tasks();
   readonly webhooks = new Webhooks();
   /** The agent whose key a request had. */

@@ -2,6 +2,7 @@ import { ObjectRows } from "../../../packages/local/storage/object_rows.ts";
 import { createStorageApp } from "../../../packages/local/storage/server.ts";
 import type { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
 import type { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
+import { MOST_RULES } from "../known/mesh/mesh.ts";
 import { ObjectBytes } from "../storage/object_bytes.ts";
 import { rowsPool } from "../storage/rows_pool.ts";
 import { signedTokens } from "../storage/signed_tokens.ts";
@@ -26,6 +27,8 @@ const SETTINGS = new Map([
   ["SUPABASE_SECRET_KEYS", JSON.stringify({ default: SECRET_KEY })],
   ["PSK_ENCRYPTION_KEYS", ENCRYPTION_KEYS],
   ["LOG_ORDINARY_REQUESTS", "false"],
+  // Small, so that histories reach it.
+  ["MESH_MAX_RULES", `${MOST_RULES}`],
   // Small, so that small files are verified in several calls.
   ["ARTIFACTS_COMMIT_BYTES_PER_CALL", "24"],
 ]);
