@@ -88,10 +88,16 @@ function servedWithoutAGrant(history: readonly Entry[], served: readonly Served[
     entriesOf(history, "/agent-artifacts/register").filter(didHappen)
       .map((entry) => [entry.answer!["artifact_id"], entry]),
   );
-  const unsure = entriesOf(history, "/agent-artifacts/grant")
-    .filter((entry) => mayHappen(entry) && !didHappen(entry));
+  const unsure = Map.groupBy(
+    entriesOf(history, "/agent-artifacts/grant")
+      .filter((entry) => mayHappen(entry) && !didHappen(entry)),
+    ({ request }) => request["artifact_id"],
+  );
   // The answer to a task is granted to its giver.
-  const replies = entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen);
+  const replies = Map.groupBy(
+    entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen),
+    ({ request }) => (request["reply"] as { artifact_id: string } | undefined)?.artifact_id,
+  );
   const promises = standingIn(history);
   return served.flatMap(([artifact_id, opened]) => {
     const registered = registrations.get(artifact_id);
@@ -101,19 +107,16 @@ function servedWithoutAGrant(history: readonly Entry[], served: readonly Served[
       (toAgent ?? opened.agent) === opened.agent && entry.start < opened.end &&
       !ends.some((end) => end.end < opened.start);
     const mayBeLive = ({ request, start }: Entry) =>
-      request["artifact_id"] === artifact_id &&
       (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
-    const mayHaveReplied = ({ request, start }: Entry) =>
-      (request["reply"] as { artifact_id: string } | undefined)?.artifact_id === artifact_id &&
-      start < opened.end;
+    const mayHaveReplied = ({ start }: Entry) => start < opened.end;
     const named = { owner: registered.agent, key: String(registered.answer!["key"]) };
     const mayBePromised = ({ entry, toAgent, ends, promises }: Standing) =>
       entry.start < opened.end && (toAgent ?? opened.agent) === opened.agent && promises(named) &&
       !ends.some((end) => endsGrants(end) && isWhole(end) && end.end < opened.start);
     if (
-      grants.get(artifact_id)?.some(isLive) || unsure.some(mayBeLive) ||
-      replies.some(mayHaveReplied)
+      grants.get(artifact_id)?.some(isLive) || unsure.get(artifact_id)?.some(mayBeLive) ||
+      replies.get(String(artifact_id))?.some(mayHaveReplied)
     ) return [];
     if (promises.some(mayBePromised)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
