@@ -13,9 +13,8 @@ import pytest
 from conftest import Agent
 from test_asynchronous import requests_of
 
-from agent_files import AgentError, AsyncAgentFiles
+from agent_files import AgentError
 from agent_files._async import download
-from agent_files._runtime.wide_reads import _WideStream
 
 SIZE = 5_000_000
 WRITE, DOWNLOAD = download._write, download.download
@@ -198,20 +197,3 @@ async def test_an_error_of_on_progress_is_raised_as_it_is(planner: Agent, tmp_pa
             await files.get("plan", tmp_path / "plan", on_progress=on_progress)
         assert os.listdir(tmp_path) == []
         assert requests_of(files) == 0
-
-
-@pytest.mark.anyio
-async def test_a_connection_is_read_in_large_pieces(planner: Agent) -> None:
-    files: AsyncAgentFiles = planner.async_files()
-    async with files:
-        http = files._connection.http
-        async with http.stream("GET", os.environ["URL"], {}, None, 60) as answer:
-            stream = answer.extensions["network_stream"]
-        assert isinstance(stream, _WideStream)
-
-    class Asked:
-        async def read(self, most: int, timeout: float | None) -> bytes:
-            return f"{most} {timeout}".encode()
-
-    asked: Any = Asked()
-    assert await _WideStream(asked).read(65536, 3) == b"262144 3"

@@ -16,7 +16,7 @@ interface Entry extends WatchedBlock {
 /** The connections of lwIP, by their numbers in lwIP. */
 export class ConnectionTable {
   #entries = new Map<number, Entry>();
-  /** The connections that lwIP has reported something about during the current call. */
+  /** The connections that lwIP has reported something about since the last update. */
   #touched = new Set<TcpConnection>();
 
   get size(): number {
@@ -58,11 +58,12 @@ export class ConnectionTable {
     return connection;
   }
 
-  /** Yields the touched connections, each once. More may be touched meanwhile. */
-  *takeTouched(): Generator<TcpConnection> {
+  /** Lets each touched connection process what there is. More may be touched meanwhile. */
+  updateTouched(): void {
     for (const connection of this.#touched) {
       this.#touched.delete(connection);
-      yield connection;
+      connection.pump();
+      connection.deliver();
     }
   }
 

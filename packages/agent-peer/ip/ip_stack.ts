@@ -7,6 +7,7 @@ import {
   type Host,
   instantiate,
   type Lwip,
+  putPacket,
   readRemote,
   SCRATCH_BYTES,
   splitPackets,
@@ -73,13 +74,9 @@ export class IpStack {
   /** Takes an incoming packet. */
   input(packet: Uint8Array): void {
     if (this.#isClosed || packet.length === 0 || packet.length > 65535) return;
-    this.#enter(() => {
-      const position = this.#lwip.input_buffer(packet.length);
-      if (position === 0) return;
-      new Uint8Array(this.#lwip.memory.buffer, position).set(packet);
-      this.#lwip.input();
-    });
-    // Packets that came in together are answered together, with one acknowledgement.
+    this.#run(() => putPacket(this.#lwip, packet));
+    // Packets that came in together are answered together, with one acknowledgement, and their
+    // bytes are read together: a read for each packet would cost more than the packet.
     this.#flushLater(atEndOfTurn);
   }
 
@@ -185,11 +182,14 @@ export class IpStack {
     return written;
   }
 
-  /** Calls lwIP for a connection, if lwIP still has it. */
+  /**
+   * Calls lwIP for a connection, if lwIP still has it. Updates none: the connection that calls may
+   * be in the middle of a write.
+   */
   #call<Result>(id: number, run: (block: Block) => Result): Result | undefined {
     const block = this.#connections.blockOf(id);
     if (block === undefined || this.#isClosed) return undefined;
-    const result = this.#enter(() => run(block));
+    const result = this.#run(() => run(block));
     this.#flushLater(queueMicrotask);
     return result;
   }
@@ -199,12 +199,19 @@ export class IpStack {
     this.#willFlush = true;
     schedule(() => {
       this.#willFlush = false;
+      this.#update();
       this.#flush();
     });
   }
 
   /** Calls lwIP. Then updates the connections that lwIP reported something about. */
   #enter<Result>(run: () => Result): Result | undefined {
+    const result = this.#run(run);
+    this.#update();
+    return result;
+  }
+
+  #run<Result>(run: () => Result): Result | undefined {
     let result: Result;
     try {
       result = run();
@@ -213,14 +220,12 @@ export class IpStack {
       return undefined;
     }
     this.#timer ??= setTimeout(() => this.#tick(), TICK_MS);
-    for (const [connection, take] of this.#accepted.splice(0)) {
-      void accept(connection, take);
-    }
-    for (const connection of this.#connections.takeTouched()) {
-      connection.pump();
-      connection.deliver();
-    }
     return result;
+  }
+
+  #update(): void {
+    for (const [connection, take] of this.#accepted.splice(0)) void accept(connection, take);
+    this.#connections.updateTouched();
   }
 
   #fail(cause: unknown): void {
@@ -232,7 +237,7 @@ export class IpStack {
 
   #flush(): void {
     if (this.#isClosed) return;
-    this.#enter(() => this.#lwip.flush());
+    this.#run(() => this.#lwip.flush());
     const packets = this.#packets.splice(0);
     if (packets.length > 0) this.#options.onOutput(packets);
   }
@@ -243,9 +248,7 @@ export class IpStack {
     let isNeeded = 0;
     this.#enter(() => isNeeded = this.#lwip.tick());
     // lwIP does not report when memory is free again, so retry writes that found none.
-    for (const connection of this.#connections.all()) {
-      if (connection.isBlocked) connection.pump();
-    }
+    for (const one of this.#connections.all()) if (one.isBlocked) one.pump();
     this.#flush();
     if (isNeeded === 0 && this.#timer !== null) {
       clearTimeout(this.#timer);
@@ -275,7 +278,7 @@ export class IpStack {
       },
       failed: (id, number) => {
         const error = errorOfNumber(number, this.#connecting.has(id));
-        this.#connections.remove(id)?.finish(error);
+        this.#connections.remove(id)?.lose(error);
       },
     };
   }

@@ -59,6 +59,14 @@ export async function instantiate(
   return instance.exports as unknown as Lwip;
 }
 
+/** Takes an incoming packet. If there is no memory, it is lost. */
+export function putPacket(lwip: Lwip, packet: Uint8Array): void {
+  const position = lwip.input_buffer(packet.length);
+  if (position === 0) return;
+  new Uint8Array(lwip.memory.buffer, position).set(packet);
+  lwip.input();
+}
+
 /** Puts bytes into the scratch. */
 export function writeScratch(lwip: Lwip, bytes: Uint8Array): void {
   new Uint8Array(lwip.memory.buffer, lwip.scratch(), SCRATCH_BYTES).set(bytes);

@@ -115,6 +115,8 @@ export class TcpConnection {
    */
   close(): void {
     if (this.#isOver || this.#isClosing) return;
+    // A read that waits takes what arrived in this turn.
+    this.deliver();
     this.#isClosing = true;
     this.#hasEnded = true;
     this.#settleReads(new TcpError("ECONNABORTED"));
@@ -168,6 +170,12 @@ export class TcpConnection {
   /** For the stack: the other side's direction has ended. */
   endRemote(): void {
     this.#hasRemoteEnded = true;
+  }
+
+  /** For the stack: lwIP has dropped the connection. A waiting read takes what came before. */
+  lose(error: TcpError | null): void {
+    this.deliver();
+    this.finish(error);
   }
 
   /** For the stack: the connection is over, with an error or without. */

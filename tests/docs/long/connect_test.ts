@@ -69,6 +69,7 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
   const allow = await pair.block(documentedBlock("README.md, Connect two agents, 2"));
   const terminals = new Map<Reader, Terminal>();
   const running: Terminal[] = [];
+  const begunAt = performance.now();
   for (const reader of pair.readers) {
     const options = await installed(reader.host);
     const terminal = stack.use(await Terminal.open(options));
@@ -90,6 +91,8 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
   await eventually("beta reaches alpha by its name", {
     condition: async () => (await pair.beta.host.runAnyhow(ping.trim().split(" "))).success,
   });
+  const seconds = (performance.now() - begunAt) / 1000;
+  console.log(`First ping ${seconds.toFixed(1)} s after the first pasted line`);
   for (const terminal of running) await terminal.interrupt();
 });
 

@@ -83,36 +83,41 @@ export const nobodySeesVersionsWithoutAGrant: Rule = (history) => {
 type Served = readonly [artifactId: Json | undefined, Entry];
 
 function servedWithoutAGrant(history: readonly Entry[], served: readonly Served[]): Violation[] {
-  const grants = knownGrants(history);
+  const grants = Map.groupBy(knownGrants(history), ({ artifactId }) => artifactId);
   const registrations = new Map(
     entriesOf(history, "/agent-artifacts/register").filter(didHappen)
       .map((entry) => [entry.answer!["artifact_id"], entry]),
   );
-  const unsure = entriesOf(history, "/agent-artifacts/grant")
-    .filter((entry) => mayHappen(entry) && !didHappen(entry));
+  const unsure = Map.groupBy(
+    entriesOf(history, "/agent-artifacts/grant")
+      .filter((entry) => mayHappen(entry) && !didHappen(entry)),
+    ({ request }) => request["artifact_id"],
+  );
   // The answer to a task is granted to its giver.
-  const replies = entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen);
+  const replies = Map.groupBy(
+    entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen),
+    ({ request }) => (request["reply"] as { artifact_id: string } | undefined)?.artifact_id,
+  );
   const promises = standingIn(history);
   return served.flatMap(([artifact_id, opened]) => {
     const registered = registrations.get(artifact_id);
     // If the answer to the registration was lost, the owner is unknown.
     if (registered === undefined || registered.agent === opened.agent) return [];
-    const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
-      artifactId === artifact_id && (toAgent ?? opened.agent) === opened.agent &&
-      entry.start < opened.end &&
+    const isLive = ({ entry, toAgent, ends }: KnownGrant) =>
+      (toAgent ?? opened.agent) === opened.agent && entry.start < opened.end &&
       !ends.some((end) => end.end < opened.start);
     const mayBeLive = ({ request, start }: Entry) =>
-      request["artifact_id"] === artifact_id &&
       (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
-    const mayHaveReplied = ({ request, start }: Entry) =>
-      (request["reply"] as { artifact_id: string } | undefined)?.artifact_id === artifact_id &&
-      start < opened.end;
+    const mayHaveReplied = ({ start }: Entry) => start < opened.end;
     const named = { owner: registered.agent, key: String(registered.answer!["key"]) };
     const mayBePromised = ({ entry, toAgent, ends, promises }: Standing) =>
       entry.start < opened.end && (toAgent ?? opened.agent) === opened.agent && promises(named) &&
       !ends.some((end) => endsGrants(end) && isWhole(end) && end.end < opened.start);
-    if (grants.some(isLive) || unsure.some(mayBeLive) || replies.some(mayHaveReplied)) return [];
+    if (
+      grants.get(artifact_id)?.some(isLive) || unsure.get(artifact_id)?.some(mayBeLive) ||
+      replies.get(String(artifact_id))?.some(mayHaveReplied)
+    ) return [];
     if (promises.some(mayBePromised)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
   });
@@ -142,17 +147,20 @@ export function knownGrants(history: readonly Entry[]): KnownGrant[] {
     ({ request }) => request["agent_id"],
   );
   const revocations = entriesOf(history, "/agent-artifacts/revoke").filter(mayHappen);
-  const deletions = entriesOf(history, "/agent-artifacts/delete").filter(mayHappen);
+  const byGrant = Map.groupBy(revocations, ({ request }) => request["grant_id"]);
+  const byReader = Map.groupBy(revocations, ({ request }) => readerOf(request));
+  const deletions = Map.groupBy(
+    entriesOf(history, "/agent-artifacts/delete").filter(mayHappen),
+    ({ request }) => request["artifact_id"],
+  );
   const artifacts = knownArtifacts(history);
   const endings = grantEndings(artifacts);
   return entriesOf(history, "/agent-artifacts/grant").filter(didHappen).map((entry) => {
     const { grant_id: grantId, token, artifact_id: artifactId, to_agent: toAgent } = entry.answer!;
     const requests = [
-      ...revocations.filter(({ request }) =>
-        request["grant_id"] === grantId ||
-        request["artifact_id"] === artifactId && request["to_agent"] === toAgent
-      ),
-      ...deletions.filter(({ request }) => request["artifact_id"] === artifactId),
+      ...byGrant.get(grantId) ?? [],
+      ...byReader.get(readerOf(entry.answer!)) ?? [],
+      ...deletions.get(artifactId) ?? [],
       ...removals.get(toAgent) ?? [],
       ...removals.get(entry.agent) ?? [],
     ].filter((end) => effectEnd(end) > entry.start);
@@ -170,6 +178,11 @@ export function knownGrants(history: readonly Entry[]): KnownGrant[] {
     );
     return { entry, grantId, token, artifactId, toAgent, ends, possibleEnds };
   });
+}
+
+/** The artifact and the agent that a grant or a revocation without `grant_id` names. */
+function readerOf({ artifact_id, to_agent }: JsonObject): string {
+  return `${artifact_id} ${to_agent}`;
 }
 
 /** The commits with `keep_versions` that may end granted versions of a name, by `nameOf`. */

@@ -29,18 +29,22 @@ interface ShownGrant {
 const PATH = "/agent-artifacts/inbox";
 
 /** While a take lasts and has no outcome, nobody else gets its task. */
-export const oneTakerAtATime: Rule = (history) =>
-  successions(history).flatMap(([first, second]) => {
-    const mayHaveEnded = endsOf(history, first).some(({ start }) => start < second.entry.end);
+export const oneTakerAtATime: Rule = (history) => {
+  const ends = endsIn(history);
+  return successions(history).flatMap(([first, second]) => {
+    const mayHaveEnded = (ends.get(first.takeId) ?? [])
+      .some(({ start }) => start < second.entry.end);
     return second.entry.end < first.lastsUntil && !mayHaveEnded
       ? [{ rule: "two takers have one task", entries: [first.entry, second.entry] }]
       : [];
   });
+};
 
 /** What is done is not taken again, and not done by another take. */
 export const doneIsFinal: Rule = (history) => {
   const takes = takesIn(history);
   const byId = new Map(takes.map((take) => [take.takeId, take]));
+  const byGrant = Map.groupBy(takes, ({ grantId }) => grantId);
   const violations: Violation[] = [];
   const doneBy = new Map<string, Entry>();
   for (const done of entriesOf(history, `${PATH}/done`).filter(didHappen)) {
@@ -50,9 +54,7 @@ export const doneIsFinal: Rule = (history) => {
     if (other.request["take_id"] !== done.request["take_id"]) {
       violations.push({ rule: "a task was done twice", entries: [other, done] });
     }
-    const again = takes.find(({ grantId, entry }) =>
-      grantId === take.grantId && entry.start > done.end
-    );
+    const again = byGrant.get(take.grantId)!.find(({ entry }) => entry.start > done.end);
     if (again !== undefined) {
       violations.push({ rule: "a task was taken after it was done", entries: [done, again.entry] });
     }
@@ -61,12 +63,16 @@ export const doneIsFinal: Rule = (history) => {
 };
 
 /** After another agent or client has taken the task, the earlier take changes nothing. */
-export const lapsedTakesAreFenced: Rule = (history) =>
-  successions(history).flatMap(([first, second]) => {
+export const lapsedTakesAreFenced: Rule = (history) => {
+  const endsByTake = endsIn(history);
+  const extendedByTake = Map.groupBy(
+    entriesOf(history, `${PATH}/extend`).filter(didHappen),
+    ({ request }) => request["take_id"],
+  );
+  return successions(history).flatMap(([first, second]) => {
     const isFenced = ({ start }: Entry) => start > second.entry.end;
-    const extended = entriesOf(history, `${PATH}/extend`)
-      .filter((entry) => didHappen(entry) && entry.request["take_id"] === first.takeId);
-    const ends = endsOf(history, first);
+    const extended = extendedByTake.get(first.takeId) ?? [];
+    const ends = endsByTake.get(first.takeId) ?? [];
     // An outcome that was recorded in time is answered again.
     const late = ends.every(isFenced) ? ends.filter(didHappen) : [];
     return [...extended.filter(isFenced), ...late].map((entry) => ({
@@ -74,6 +80,7 @@ export const lapsedTakesAreFenced: Rule = (history) =>
       entries: [first.entry, second.entry, entry],
     }));
   });
+};
 
 /**
  * Attempts count up until the giver requeues the task, and stay within `max_attempts`. A take that
@@ -207,11 +214,13 @@ function successions(history: readonly Entry[]): [first: Take, second: Take][] {
   );
 }
 
-/** The requests that may have recorded an outcome of a take. */
-function endsOf(history: readonly Entry[], { takeId }: Take): Entry[] {
-  return history.filter((entry) =>
-    [`${PATH}/done`, `${PATH}/fail`].includes(entry.operation) && mayHappen(entry) &&
-    entry.request["take_id"] === takeId
+/** The requests that may have recorded an outcome, by `take_id`. */
+function endsIn(history: readonly Entry[]): ReadonlyMap<unknown, Entry[]> {
+  return Map.groupBy(
+    history.filter((entry) =>
+      [`${PATH}/done`, `${PATH}/fail`].includes(entry.operation) && mayHappen(entry)
+    ),
+    ({ request }) => request["take_id"],
   );
 }
 

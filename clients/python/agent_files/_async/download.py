@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.asynchronous import Behind, behind, in_thread, sleep
+from .._runtime.asynchronous import READ_BYTES, Behind, behind, in_thread, sleep
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .http import Http
     from .upload import Hash
 
-_CHUNK_BYTES = 1024**2
 _IDLE_SECONDS = 60
 
 
@@ -128,13 +127,13 @@ async def download(http: Http, url: str, start: int) -> AsyncGenerator[bytes, No
         known = 0 if answer.status_code == 206 else start
         gathered: list[bytes] = []
         size = 0
-        # Gathered here: aiter_raw(_CHUNK_BYTES) copies each byte three times more.
+        # Gathered here: aiter_raw(READ_BYTES) copies each byte three times more.
         async for chunk in answer.aiter_raw():
             fresh = chunk[known:] if known else chunk
             known = max(0, known - len(chunk))
             gathered.append(fresh)
             size += len(fresh)
-            if size >= _CHUNK_BYTES:
+            if size >= READ_BYTES:
                 yield b"".join(gathered)
                 gathered, size = [], 0
         if size:

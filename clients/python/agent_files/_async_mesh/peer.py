@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from .._async.http import trusted
+from .._async.http import WideTransport, trusted
 from .._http.proxies import with_credentials
 from .._runtime.asynchronous import (
     HttpClient,
     HttpTransport,
     Listener,
-    PooledTransport,
     in_thread,
     local_listener,
     port_of,
@@ -102,7 +101,7 @@ class AsyncMeshPeer:
         `httpx.AsyncClient(transport=peer.httpx_transport())`. `verify` has the certificates that
         `https://` trusts, by default those of the system."""
         certificates = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-        return PooledTransport(
+        return WideTransport(
             verify=verify or trusted(*certificates),
             trust_env=False,
             proxy=with_credentials(urllib.parse.urlsplit(self.socks)),

@@ -23,19 +23,12 @@ Result = TypeVar("Result")
 Event = anyio.Event
 HttpClient = httpx.AsyncClient
 HttpTransport = httpx.AsyncBaseTransport
+PooledTransport = httpx.AsyncHTTPTransport
 Listener: TypeAlias = "anyio.abc.Listener[anyio.abc.SocketStream]"
 sleep = anyio.sleep
-
-
-class PooledTransport(httpx.AsyncHTTPTransport):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        # Not imported before it is needed, as httpx does.
-        from .wide_reads import WideBackend
-
-        # httpx offers no other way to give one.
-        pool: Any = self._pool
-        pool._network_backend = WideBackend(pool._network_backend)
+# How much a connection is asked for at once. Each piece costs several turns of the event loop, and
+# a file's also a turn of a thread.
+READ_BYTES = 1024**2
 
 
 class OverError(Exception):
@@ -206,6 +199,15 @@ def _is_in_trio() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def widen(stream: Any, received: int) -> None:
+    """asyncio reads at most 256 KiB at once. If it has just received as much as it may, it may
+    receive READ_BYTES from now on."""
+    # Neither httpcore nor anyio shows asyncio's transport.
+    transport: Any = getattr(getattr(stream, "_stream", None), "_transport", None)
+    if getattr(transport, "max_size", None) == received:
+        transport.max_size = READ_BYTES
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.blocking import Behind, behind, in_thread, sleep
+from .._runtime.blocking import READ_BYTES, Behind, behind, in_thread, sleep
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .http import Http
     from .upload import Hash
 
-_CHUNK_BYTES = 1024**2
 _IDLE_SECONDS = 60
 
 
@@ -129,13 +128,13 @@ def download(http: Http, url: str, start: int) -> Generator[bytes, None, None]:
         known = 0 if answer.status_code == 206 else start
         gathered: list[bytes] = []
         size = 0
-        # Gathered here: iter_raw(_CHUNK_BYTES) copies each byte three times more.
+        # Gathered here: iter_raw(READ_BYTES) copies each byte three times more.
         for chunk in answer.iter_raw():
             fresh = chunk[known:] if known else chunk
             known = max(0, known - len(chunk))
             gathered.append(fresh)
             size += len(fresh)
-            if size >= _CHUNK_BYTES:
+            if size >= READ_BYTES:
                 yield b"".join(gathered)
                 gathered, size = [], 0
         if size:

@@ -38,6 +38,19 @@ _KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepali
 _NOT_KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
 
+class WideTransport(PooledTransport):
+    """Reads in large pieces."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Not imported before it is needed, as httpx does.
+        from .wide_reads import WideBackend
+
+        # httpx offers no other way to give one.
+        pool: Any = self._pool
+        pool._network_backend = WideBackend(pool._network_backend)
+
+
 class Http:
     """Sends requests, through the proxy that the environment names, and keeps connections for
     later ones. Raises `network_error` if a connection breaks."""
@@ -118,7 +131,7 @@ class Http:
             transport = self._transport
             if transport is None:
                 context = trusted(*certificates) if scheme == "https" else _notrusted()
-                transport = PooledTransport(
+                transport = WideTransport(
                     verify=context,
                     trust_env=False,
                     limits=_KEPT if is_kept else _NOT_KEPT,

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from .._sync.http import trusted
+from .._sync.http import WideTransport, trusted
 from .._http.proxies import with_credentials
 from .._runtime.blocking import (
     HttpClient,
     HttpTransport,
     Listener,
-    PooledTransport,
     in_thread,
     local_listener,
     port_of,
@@ -103,7 +102,7 @@ class MeshPeer:
         `httpx.Client(transport=peer.httpx_transport())`. `verify` has the certificates that
         `https://` trusts, by default those of the system."""
         certificates = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-        return PooledTransport(
+        return WideTransport(
             verify=verify or trusted(*certificates),
             trust_env=False,
             proxy=with_credentials(urllib.parse.urlsplit(self.socks)),

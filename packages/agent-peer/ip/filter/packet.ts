@@ -43,12 +43,21 @@ const [FIN, SYN, RST, ACK] = [1, 2, 4, 16];
  * inconsistent or have a wrong checksum.
  */
 export function parsePacket(bytes: Uint8Array): Packet | null {
-  const version = (bytes[0] ?? 0) >> 4;
-  if (version === 4) return parseIpv4(bytes);
-  return version === 6 ? parseIpv6(bytes) : null;
+  return parse(bytes, false);
 }
 
-function parseIpv4(bytes: Uint8Array): Packet | null {
+/** Like `parsePacket`, for a packet of this side's stack: its TCP checksum is not checked. */
+export function parseOwnPacket(bytes: Uint8Array): Packet | null {
+  return parse(bytes, true);
+}
+
+function parse(bytes: Uint8Array, isOwn: boolean): Packet | null {
+  const version = (bytes[0] ?? 0) >> 4;
+  if (version === 4) return parseIpv4(bytes, isOwn);
+  return version === 6 ? parseIpv6(bytes, isOwn) : null;
+}
+
+function parseIpv4(bytes: Uint8Array, isOwn: boolean): Packet | null {
   // Requires a 20-byte header without options, the packet's own length, and no fragment.
   if (
     bytes[0] !== 0x45 || bytes.length < 20 || word(bytes, 2) !== bytes.length
@@ -60,19 +69,19 @@ function parseIpv4(bytes: Uint8Array): Packet | null {
     source: hex(bytes, 12, 16),
     destination: hex(bytes, 16, 20),
   };
-  const content = { bytes, at: 20, addresses, protocol: bytes[9]! };
+  const content = { bytes, at: 20, addresses, protocol: bytes[9]!, isOwn };
   if (content.protocol === TCP) return parseTcp(content, sum(bytes, 12, 20));
   if (content.protocol === UDP) return parseUdp(content, sum(bytes, 12, 20));
   return content.protocol === ICMP ? parseIcmp(content) : null;
 }
 
-function parseIpv6(bytes: Uint8Array): Packet | null {
+function parseIpv6(bytes: Uint8Array, isOwn: boolean): Packet | null {
   if (bytes.length < 40 || word(bytes, 4) !== bytes.length - 40) return null;
   const addresses = {
     source: hex(bytes, 8, 24),
     destination: hex(bytes, 24, 40),
   };
-  const content = { bytes, at: 40, addresses, protocol: bytes[6]! };
+  const content = { bytes, at: 40, addresses, protocol: bytes[6]!, isOwn };
   const pseudoHeader = sum(bytes, 8, 40);
   if (content.protocol === TCP) return parseTcp(content, pseudoHeader);
   if (content.protocol === UDP) return parseUdp(content, pseudoHeader);
@@ -85,19 +94,21 @@ interface Content {
   readonly at: number;
   readonly addresses: Endpoints;
   readonly protocol: number;
+  /** Whether the packet is of this side's stack. */
+  readonly isOwn: boolean;
 }
 
 function parseTcp(
-  { bytes, at, addresses }: Content,
+  { bytes, at, addresses, isOwn }: Content,
   addressSum: number,
 ): TcpPacket | null {
   const length = bytes.length - at;
   if (length < 20) return null;
   const headerLength = (bytes[at + 12]! >> 4) * 4;
   if (headerLength < 20 || headerLength > length) return null;
-  if (
-    fold(addressSum + TCP + length + sum(bytes, at, bytes.length)) !== 0xffff
-  ) return null;
+  if (!isOwn && fold(addressSum + TCP + length + sum(bytes, at, bytes.length)) !== 0xffff) {
+    return null;
+  }
   const flags = bytes[at + 13]!;
   const [sourcePort, destinationPort] = [word(bytes, at), word(bytes, at + 2)];
   if (sourcePort === 0 || destinationPort === 0 || !isSane(flags)) return null;
@@ -173,6 +184,11 @@ function word(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
+const HEX: readonly string[] = Array.from(
+  { length: 256 },
+  (_, byte) => byte.toString(16).padStart(2, "0"),
+);
+
 export function hex(
   bytes: Uint8Array,
   from = 0,
@@ -180,7 +196,7 @@ export function hex(
 ): string {
   let text = "";
   for (let at = from; at < to; at++) {
-    text += (bytes[at]! + 256).toString(16).slice(1);
+    text += HEX[bytes[at]!];
   }
   return text;
 }

@@ -1,6 +1,13 @@
 import { parseAddress } from "../addresses.ts";
 import type { ConnectionFacts } from "../tcp_connection.ts";
-import { hex, type Packet, parsePacket, type TcpPacket, type UdpPacket } from "./packet.ts";
+import {
+  hex,
+  type Packet,
+  parseOwnPacket,
+  parsePacket,
+  type TcpPacket,
+  type UdpPacket,
+} from "./packet.ts";
 
 /** A visible neighbour, and the ports of the active rules in each direction. */
 export interface FilterPeer {
@@ -163,7 +170,7 @@ export class PacketFilter {
 
   /** Whether a packet of the stack may leave. If it opens a connection, answers may come in. */
   sends(bytes: Uint8Array): boolean {
-    const packet = parsePacket(bytes);
+    const packet = parseOwnPacket(bytes);
     const peer = packet === null ? undefined : this.#peers.get(packet.destination);
     if (packet === null || peer === undefined) return false;
     // The stack sends no UDP: `UdpPorts` does.

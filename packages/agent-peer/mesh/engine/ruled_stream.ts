@@ -28,10 +28,12 @@ export class RuledStream implements ByteStream {
     this.#isRevoked = true;
   }
 
-  async read(): Promise<Uint8Array | null> {
-    const bytes = await this.#stream.read().catch((error) => this.#fail(error));
-    this.#flow.received(bytes?.length ?? 0);
-    return bytes;
+  read(): Promise<Uint8Array | null> {
+    // Count at once: the last bytes and the end may come together.
+    return this.#stream.read().then((bytes) => {
+      this.#flow.received(bytes?.length ?? 0);
+      return bytes;
+    }, (error) => this.#fail(error));
   }
 
   async write(bytes: Uint8Array): Promise<void> {

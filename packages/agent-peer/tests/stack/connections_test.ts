@@ -46,6 +46,61 @@ Deno.test("abort() → the other side's reads and writes fail with ECONNRESET", 
   await assert.rejects(client.read(), { code: "ECONNABORTED" });
 });
 
+Deno.test("bytes and a reset in one turn → a read that waits gets the bytes, the next one fails", async () => {
+  using pair = await connectStacks({ delayMs: 5 });
+  const [client, server] = await connectOn(pair);
+  // Keep the packets, to hand them over together.
+  const packets: Uint8Array[] = [];
+  pair.toClient.receiver = { input: (packet) => packets.push(packet) };
+  const reading = client.read();
+  await writeText(server, "last words");
+  server.abort();
+  while (packets.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  for (const packet of packets) pair.client.input(packet);
+  assert.equal(new TextDecoder().decode((await reading)!), "last words");
+  await assert.rejects(client.read(), { code: "ECONNRESET" });
+});
+
+Deno.test("close() in the turn of bytes for which a read waits → the read gets them, and the end is clean", async () => {
+  using pair = await connectStacks();
+  const [client, server] = await connectOn(pair);
+  pair.toClient.receiver = {
+    input(packet) {
+      pair.client.input(packet);
+      client.close();
+    },
+  };
+  const reading = client.read();
+  await writeText(server, "last words");
+  assert.equal(new TextDecoder().decode((await reading)!), "last words");
+  assert.equal(await server.read(), null);
+  assert.equal(client.isCut, false);
+});
+
+Deno.test("write() in the turn in which room was made → every byte is sent once", async () => {
+  using pair = await connectStacks();
+  const [client, server] = await connectOn(pair);
+  const bytes = Uint8Array.from({ length: 6_000_000 }, (_, index) => index % 251);
+  const writing = client.write(bytes);
+  const more = Promise.withResolvers<void>();
+  pair.toClient.receiver = {
+    input(packet) {
+      pair.client.input(packet);
+      more.resolve(client.write(Uint8Array.of(255)));
+    },
+  };
+  let count = 0;
+  for (let arrived; count <= bytes.length && (arrived = await server.read()) !== null;) {
+    for (const byte of arrived.subarray(0, bytes.length - count)) {
+      if (byte !== count % 251) assert.fail(`another byte at ${count}`);
+      count++;
+    }
+    if (count === bytes.length) break;
+  }
+  assert.equal(count, bytes.length);
+  await Promise.all([writing, more.promise]);
+});
+
 Deno.test("connect() to a port without a listener → ECONNREFUSED", async () => {
   using pair = await connectStacks();
   const connecting = pair.client.connect({ address: SERVER.ipv6, port: 81 });

@@ -30,6 +30,8 @@ export class PeerTimers {
   readonly #context: PeerContext;
   readonly #actions: TimerActions;
   readonly #deadlines: Deadlines;
+  /** Changed at each initiation: random numbers for each packet would cost more than the timer. */
+  #jitter: number;
   #attempts = 0;
   #needsAnotherKeepalive = false;
   #persistentKeepalive: number | null = null;
@@ -43,6 +45,7 @@ export class PeerTimers {
     this.#context = context;
     this.#actions = actions;
     this.#deadlines = new Deadlines(context.wakeBy);
+    this.#jitter = this.#newJitter();
   }
 
   /** For how many milliseconds nothing has come back for packets that were sent; null if it has. */
@@ -65,10 +68,8 @@ export class PeerTimers {
 
   initiationSent({ isRetry }: { readonly isRetry: boolean }): void {
     if (!isRetry) this.#attempts = 0;
-    this.#deadlines.set(
-      "retransmit",
-      this.#now + REKEY_TIMEOUT + this.#jitter(),
-    );
+    this.#jitter = this.#newJitter();
+    this.#deadlines.set("retransmit", this.#now + REKEY_TIMEOUT + this.#jitter);
     this.authenticSent();
   }
 
@@ -105,7 +106,7 @@ export class PeerTimers {
   dataSent(): void {
     this.#unansweredSince ??= this.#now;
     if (this.#deadlines.has("newHandshake")) return;
-    const wait = KEEPALIVE_TIMEOUT + REKEY_TIMEOUT + this.#jitter();
+    const wait = KEEPALIVE_TIMEOUT + REKEY_TIMEOUT + this.#jitter;
     this.#deadlines.set("newHandshake", this.#now + wait);
   }
 
@@ -176,7 +177,7 @@ export class PeerTimers {
     this.#deadlines.set("keepalive", this.#now + KEEPALIVE_TIMEOUT);
   }
 
-  #jitter(): number {
+  #newJitter(): number {
     return readUint32(this.#context.surroundings.randomBytes(4), 0) %
       (LARGEST_JITTER + 1);
   }

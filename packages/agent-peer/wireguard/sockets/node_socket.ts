@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from "node:dgram";
-import { isIPv6 } from "node:net";
 import type { UdpOptions, UdpSocket } from "./udp_socket.ts";
 
 /** More than an encrypted stream has in flight in one turn of the event loop. */
@@ -28,14 +27,9 @@ export async function openNodeSocket(
     port: ownPort,
     families: ipv6 === null ? ["ipv4"] : ["ipv4", "ipv6"],
     send(datagram, { address, port }) {
-      // In both cases, Node would throw, and not call `ignoreErrors`.
+      // In both cases, Node would throw. It ignores the errors of a send without a callback.
       if (isClosed || port === 0) return;
-      (isIPv6(address) ? ipv6 : ipv4)?.send(
-        datagram,
-        port,
-        address,
-        ignoreErrors,
-      );
+      (address.includes(":") ? ipv6 : ipv4)?.send(datagram, port, address);
     },
     close() {
       isClosed = true;
@@ -45,7 +39,7 @@ export async function openNodeSocket(
 }
 
 function bind(type: "udp4" | "udp6", port: number, address?: string): Promise<Socket> {
-  const socket = createSocket({ type, ipv6Only: type === "udp6" });
+  const socket = createSocket({ type, ipv6Only: type === "udp6", lookup: addressItself });
   return new Promise((resolve, reject) => {
     socket.once("error", (error) => {
       socket.close();
@@ -64,4 +58,11 @@ function bind(type: "udp4" | "udp6", port: number, address?: string): Promise<So
   });
 }
 
-function ignoreErrors(): void {}
+/** In the place of a look-up, which would take a turn of its own for each datagram. */
+function addressItself(
+  address: string,
+  _options: unknown,
+  callback: (error: null, address: string, family: number) => void,
+): void {
+  callback(null, address, address.includes(":") ? 6 : 4);
+}

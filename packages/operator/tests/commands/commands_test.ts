@@ -4,6 +4,7 @@ import { createAgent, endCreatedAgents } from "../../../../tests/conformance/cli
 import { meshTest, pairUp } from "../../../../tests/conformance/mesh_cast.ts";
 import { programOf, runTask } from "../../../local/tests/stack/stack_process.ts";
 import { newTag, setTags } from "../../../../tests/conformance/tags/tagged.ts";
+import { agentops } from "./in_process.ts";
 import { printed, rows, run } from "./run_report.ts";
 
 Deno.test("a task with an option that it does not have → exit code 2, the nearest one, where its help is", async () => {
@@ -71,7 +72,7 @@ for (
   ] as const
 ) {
   Deno.test(`${program} ${args.join(" ")} → refused: nothing names that agent`, async () => {
-    assert.deepEqual(await runTask(`agentops ${program}`, { args }), {
+    assert.deepEqual(await agentops(program, args), {
       code: 1,
       output: "",
       errors:
@@ -82,9 +83,8 @@ for (
 
 Deno.test("agent tag and agent limit of an agent that is to come → done, and standard error says that nothing names it; once it is named, nothing", async () => {
   const id = `to-come-${crypto.randomUUID().slice(0, 8)}`;
-  const tag = () => runTask("agentops agent tag", { args: [id, "tag:eu"] });
-  const limit = (quota: string) =>
-    runTask("agentops agent limit", { args: [id, "--quota", quota] });
+  const tag = () => agentops("agent tag", [id, "tag:eu"]);
+  const limit = (quota: string) => agentops("agent limit", [id, "--quota", quota]);
   const first = await tag();
   assert.deepEqual([first.code, first.output], [0, `${id}: tag:eu`]);
   assert.match(

@@ -1,6 +1,6 @@
-/** The operator's commands for enrolments, as a shell calls them. */
+/** The operator's commands for enrolments. */
 import assert from "node:assert/strict";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
+import { agentops } from "./in_process.ts";
 import { parseRows } from "./run_report.ts";
 
 /** Runs `agentops enrolment …`. */
@@ -8,7 +8,7 @@ export function task(
   name: "create" | "keys" | "limit" | "list" | "revoke" | "try",
   ...args: string[]
 ) {
-  return runTask(`agentops enrolment ${name === "try" ? "test" : name}`, { args });
+  return agentops(`enrolment ${name === "try" ? "test" : name}`, args);
 }
 
 /** The enrolments that `enrolment list` shows. */

@@ -14,7 +14,7 @@ import {
   whoami,
 } from "../../../../tests/conformance/enrolment/enrolments.ts";
 import type { Ways } from "../../names/take_over.ts";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
+import { agentops } from "./in_process.ts";
 import { signIn } from "../../../../tests/users/signed_in.ts";
 
 Deno.test.afterEach(async () => {
@@ -23,11 +23,11 @@ Deno.test.afterEach(async () => {
 });
 
 function create(...args: string[]) {
-  return runTask("agentops agent create", { args });
+  return agentops("agent create", args);
 }
 
 async function who(name: string): Promise<string> {
-  const { code, output, errors } = await runTask("agentops agent who", { args: [name] });
+  const { code, output, errors } = await agentops("agent who", [name]);
   assert.equal(code, 0, errors);
   return output.replaceAll(/\s+/g, " ");
 }
@@ -78,9 +78,7 @@ Deno.test("agent create --share, then agent share --with users → all three are
   assert.equal(code, 0);
   assert.equal((await whoami(enrolled)).status, 200);
   assert.equal((await whoami({ id: agent_name, key: output, keyId: "" })).status, 200);
-  const shared = await runTask("agentops agent share", {
-    args: [agent_name, "--with", "users"],
-  });
+  const shared = await agentops("agent share", [agent_name, "--with", "users"]);
   assert.equal(shared.code, 0, shared.errors);
   const user = await signIn({ id: agent_name }, { shares: false });
   assert.equal((await whoami(user)).status, 200);
@@ -94,7 +92,7 @@ Deno.test("agent create --share, then agent share --with users → all three are
   await operatorRpc("remove_agent", { agent_id: agent_name });
   assert.match(await who(agent_name), /kept out +removed/);
   for (const args of [[agent_name], [agent_name, "--with", "everybody"]]) {
-    assert.notEqual((await runTask("agentops agent share", { args })).code, 0);
+    assert.notEqual((await agentops("agent share", args)).code, 0);
   }
 });
 

@@ -1,6 +1,6 @@
-/** The operator's commands, as a person runs them. */
+/** The operator's commands that only read, in this process. */
 import assert from "node:assert/strict";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
+import { agentops } from "./in_process.ts";
 
 export type Command =
   | "agent_list"
@@ -23,7 +23,7 @@ const WORDS: Partial<Record<Command, string>> = {
 
 /** Runs a command, which may fail. */
 export function run(command: Command, ...args: string[]) {
-  return runTask(`agentops ${WORDS[command] ?? command}`, { args });
+  return agentops(WORDS[command] ?? command, args);
 }
 
 /** The output of a command. An exit code other than 0 fails the test. */

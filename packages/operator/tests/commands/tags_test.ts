@@ -8,13 +8,13 @@ import {
 } from "../../../../tests/conformance/client.ts";
 import { withPolicyRules } from "../../../../tests/conformance/policy/in_force.ts";
 import { inboxIds, newTag, setTags } from "../../../../tests/conformance/tags/tagged.ts";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
+import { agentops } from "./in_process.ts";
 import { parseRows, printed, run } from "./run_report.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
 function tag(...args: string[]) {
-  return runTask("agentops agent tag", { args });
+  return agentops("agent tag", args);
 }
 
 Deno.test("agent tag → sets these tags, shows them, takes them away; each is told by an event", async () => {

@@ -10,9 +10,9 @@ import { endMadeEnrolments, put } from "../../../../tests/conformance/enrolment/
 import { join } from "../../../../tests/conformance/mesh_cast.ts";
 import { withStackDatabase } from "../../../../tests/database/connection.ts";
 import { commandFilesIn, exampleArgs } from "./every_command.ts";
+import { agentops } from "./in_process.ts";
 import { linesInTerminal } from "./terminal.ts";
 import { parseRows, run } from "./run_report.ts";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
 
 /** A long agent id, and a file's name of a length that is common. */
 const LONG_AGENT = "l".repeat(60);
@@ -90,7 +90,7 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
             assert.ok(text.includes(shown), `${shown} in ${lines.join("\n")}`);
           }
         }
-        const json = await runTask(program, { args: [...args, "--json"] });
+        const json = await agentops(words, [...args, "--json"]);
         assert.ok(parseRows(json.output).length > 0, `${words}: ${json.errors}`);
       });
     }

@@ -118,10 +118,13 @@ export const grantsEndWithTheirPromise: Rule = (history) => {
 };
 
 /** Of all requests that end a standing grant, one is told that it did. */
-export const standingEndsOnce: Rule = (history) =>
-  standingIn(history).flatMap(({ entry, id, possibleEnds }) => {
-    const answered = entriesOf(history, `${PATH}/end`)
-      .filter((end) => didHappen(end) && id !== null && end.request["standing_id"] === id);
+export const standingEndsOnce: Rule = (history) => {
+  const answers = Map.groupBy(
+    entriesOf(history, `${PATH}/end`).filter(didHappen),
+    ({ request }) => request["standing_id"],
+  );
+  return standingIn(history).flatMap(({ entry, id, possibleEnds }) => {
+    const answered = id === null ? [] : answers.get(id) ?? [];
     const ending = answered.filter(({ answer }) => answer!["ended"] === true);
     if (ending.length > 1) return [{ rule: "a standing grant has ended twice", entries: ending }];
     const without = answered.find((end) =>
@@ -132,6 +135,7 @@ export const standingEndsOnce: Rule = (history) =>
       ? []
       : [{ rule: "a standing grant was not ended", entries: [entry, without] }];
   });
+};
 
 /** /standing/list has what is in force, and nothing that has ended. */
 export const standingIsListed: Rule = (history) => {

@@ -43,14 +43,23 @@ export interface MadeGrant {
 const PATH = "/agent-artifacts/standing";
 
 export function standingIn(history: readonly Entry[]): Standing[] {
-  const ends = entriesOf(history, `${PATH}/end`).filter(mayHappen);
-  return entriesOf(history, `${PATH}/create`).filter(mayHappen).map((entry) => {
+  const ends = Map.groupBy(
+    entriesOf(history, `${PATH}/end`).filter(mayHappen),
+    ({ request }) => request["standing_id"],
+  );
+  const created = entriesOf(history, `${PATH}/create`).filter(mayHappen);
+  const agents = new Set(created.flatMap(({ agent, request }) => [agent, request["to_agent"]]));
+  const removals = new Map(
+    Array.from(agents, (agent) => [agent, removalsOf(history, agent)]),
+  );
+  return created.map((entry) => {
     const { agent: owner, request } = entry;
     const id = (entry.answer?.["standing_id"] ?? null) as string | null;
     const toAgent = (request["to_agent"] ?? null) as string | null;
     const possibleEnds = [
-      ...ends.filter((end) => id !== null && end.request["standing_id"] === id),
-      ...[owner, toAgent].flatMap((agent) => removalsOf(history, agent)),
+      ...(id === null ? [] : ends.get(id) ?? []),
+      ...removals.get(owner)!,
+      ...removals.get(request["to_agent"])!,
     ].filter((end) => effectEnd(end) > entry.start);
     const certain = possibleEnds.filter((end) =>
       didHappen(end) && end.start > entry.end && (isWhole(end) || !isRemoval(end))

@@ -5,13 +5,13 @@ import {
   endCreatedAgents,
   operatorRpc,
 } from "../../../../../tests/conformance/client.ts";
-import { runTask } from "../../../../local/tests/stack/stack_process.ts";
+import { agentops } from "../in_process.ts";
 import { printed } from "../run_report.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
 function policy(verb: "check" | "plan" | "apply" | "show", ...args: string[]) {
-  return runTask(`agentops policy ${verb}`, { args });
+  return agentops(`policy ${verb}`, args);
 }
 
 /** Writes a policy's file into a temporary folder, which is removed at the end of the test. */

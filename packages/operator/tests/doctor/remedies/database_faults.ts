@@ -1,7 +1,5 @@
 import type { MendedFault } from "./mended_fault.ts";
 import { SHARED_FAULTS } from "./shared_faults.ts";
-import { STRANGERS } from "./strangers.ts";
-import { STRUCTURE_FAULTS } from "./structure_faults.ts";
 
 export const DATABASE_FAULTS: readonly MendedFault[] = [
   {
@@ -15,8 +13,6 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     message: /^The policy was only partly applied/,
     cleanUp: "delete from mesh.policies; delete from mesh.config_versions",
   },
-  ...STRUCTURE_FAULTS,
-  ...STRANGERS,
   ...SHARED_FAULTS,
   {
     fault: "the sequence of the events is behind its rows",
