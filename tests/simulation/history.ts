@@ -16,6 +16,8 @@ export interface Question {
   readonly omissions?: Omissions;
   /** Actors who take no part, whatever the seed says. */
   readonly absent?: readonly string[];
+  /** Optional actors who may take part. */
+  readonly acting?: readonly string[];
 }
 
 /** What one seed's history was. */
@@ -66,11 +68,12 @@ export function playHistory(stage: Stage, question: Question): Promise<Outcome> 
 /** Plays a seed's history on whatever the database holds. */
 export async function playOn(
   deployment: Deployment,
-  { seed, steps, omissions = NOTHING_OMITTED, absent = [] }: Question,
+  question: Question,
 ): Promise<Outcome> {
+  const { seed, steps, omissions = NOTHING_OMITTED } = question;
   const world = new World(seed, deployment, omissions);
   const { transcript, decisions } = world;
-  const play = new Play(world, absent);
+  const play = new Play(world, question);
   let violation: Outcome["violation"] = null;
   try {
     await play.run(steps, omissions);
@@ -100,8 +103,8 @@ class Play {
 
   readonly #gaps: typeof GAPS;
 
-  constructor(private readonly world: World, absent: readonly string[]) {
-    this.#swarm = swarmOf(world.decisions, absent);
+  constructor(private readonly world: World, question: Question) {
+    this.#swarm = swarmOf(world.decisions, question);
     this.#gaps = world.decisions.random("pace").pick([GAPS, BRISK_GAPS]);
   }
 

@@ -16,23 +16,29 @@ async function main(args: string[]): Promise<number> {
     return (await playSeeds({ ...command, seeds: command.seeds })).length === 0 ? 0 : 1;
   }
   const broken = await breakNamed(command.breakName);
-  const question = { ...command.question!, absent: absentWith(broken) };
+  const question = { ...command.question!, ...takingPart(command, broken) };
   return await printHistory(await openStage(broken), question, command.breakName);
 }
 
-/** Without a break, the seed alone decides who takes part. */
-function absentWith(broken: Break | undefined): readonly string[] {
-  return broken === undefined ? [] : absentFrom(broken);
+/** Without a break, the seed decides who takes part, and `--with` which optional actors may. */
+function takingPart(
+  { acting }: Command,
+  broken: Break | undefined,
+): Pick<Question, "absent" | "acting"> {
+  return broken === undefined
+    ? { acting }
+    : { absent: absentFrom(broken), acting: [...acting, ...broken.acting ?? []] };
 }
 
 /** One process' share of the seeds. */
-async function playShare({ seeds, steps, processes, breakName }: Command): Promise<number> {
+async function playShare(command: Command): Promise<number> {
+  const { seeds, steps, processes, breakName } = command;
   const broken = await breakNamed(breakName);
   const stage = await openStage(broken);
-  const absent = absentWith(broken);
+  const parts = takingPart(command, broken);
   const [first, last] = seeds!;
   for (let seed = first; seed <= last; seed += processes) {
-    const { violation } = await playHistory(stage, { seed, steps, absent });
+    const { violation } = await playHistory(stage, { seed, steps, ...parts });
     const words = violation && `${violation.invariant}: ${violation.what}`;
     if (!tell({ seed, broken: words })) return 1;
     if (violation !== null) return 0;

@@ -60,8 +60,8 @@ export interface Actor {
   readonly moves: readonly Move[];
   /** The move that each history begins with in which the actor takes part; null: none. */
   readonly beginsWith: string | null;
-  /** Whether it takes part in few histories: its subject has little to do with the others. */
-  readonly isRare?: true;
+  /** Whether it takes part only in the histories that name it, by `--with` or by a break. */
+  readonly isOptional?: true;
 }
 
 export const ACTORS: Readonly<Record<string, Actor>> = {
@@ -81,8 +81,8 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   bucket: { moves: BUCKET_MOVES, beginsWith: null },
   lost: { moves: LOST_MOVES, beginsWith: null },
   rotations: { moves: ROTATION_MOVES, beginsWith: null },
-  hosts: { moves: HOST_MOVES, beginsWith: "hosts join the mesh", isRare: true },
-  policies: { moves: POLICY_MOVES, beginsWith: "operator applies a policy", isRare: true },
+  hosts: { moves: HOST_MOVES, beginsWith: "hosts join the mesh", isOptional: true },
+  policies: { moves: POLICY_MOVES, beginsWith: "operator applies a policy", isOptional: true },
 };
 
 export const INVARIANTS: readonly Invariant[] = [

@@ -5,7 +5,13 @@ import { playRange } from "./runs/many_seeds.ts";
 const SEEDS = 1000;
 
 Deno.test(`${SEEDS} seeds in two processes → every invariant holds in each history`, async () => {
-  const range = { seeds: [1, SEEDS] as const, steps: 40, processes: 2, breakName: null };
+  const range = {
+    seeds: [1, SEEDS] as const,
+    steps: 40,
+    processes: 2,
+    breakName: null,
+    acting: [],
+  };
   const { seeds, seconds, failures } = await playRange(range);
   console.log(`${seeds} histories in ${seconds} s`);
   assert.deepEqual(failures, []);
@@ -18,6 +24,7 @@ Deno.test("a range with a seed that breaks an invariant → stops there, and goe
     steps: 40,
     processes: 1,
     breakName: "identities/revoked_key",
+    acting: [],
   };
   const next = [1];
   const { seeds, failures } = await playRange(range, next);

@@ -6,7 +6,7 @@ export interface Break {
   readonly words: string;
   /** Actors who take no part, so that more steps are spent on what breaks. */
   readonly absent?: readonly string[];
-  /** Those of `SPECIAL` who take part: what breaks is theirs. */
+  /** Those of `SPECIAL`, and optional ones, who take part: what breaks is theirs. */
   readonly acting?: readonly string[];
   /** It is found within so many seeds, from 1 on. */
   readonly seeds?: number;
@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** Actors of a subject of their own. They take part only in breaks of it. */
-const SPECIAL = ["rotations", "hosts", "policies"];
+const SPECIAL = ["rotations"];
 
 export function absentFrom({ absent = [], acting = [] }: Partial<Break>): readonly string[] {
   return [...absent, ...SPECIAL.filter((actor) => !acting.includes(actor))];

@@ -22,6 +22,11 @@ const FOUND: Readonly<Record<string, RegExp>> = {
   "grants/grants_stay": /^a standing grant makes grants as it was asked for, and they end/,
   "grants/two_grants": /^an idempotency key makes one grant/,
   "grants/other_request": /^another request with the same idempotency key is refused/,
+  "mesh/older_endpoint": /^no host is told an endpoint that a newer one had replaced/,
+  "mesh/one_side_rotates": /^both sides of a pair are told the same PSK/,
+  "mesh/tags_alone": /^the policy's rules are those of the policy in force/,
+  "mesh/no_limit": /^no registration is answered that goes beyond its agent's quota/,
+  "mesh/emptied_policy": /^the policy's rules are those of the policy in force/,
   "webhooks/no_lease": /^nobody sends what somebody else is sending/,
   "webhooks/arrived_again": /^nothing that has arrived is sent again/,
   "webhooks/not_queued": /^each event is queued for the webhooks that it concerns/,
@@ -50,7 +55,8 @@ Deno.test("each fault of the database, brought back → found within the seeds o
       for (const text of await changedFunctions(broken)) stage.database.run(text);
       const start = stage.database.save();
       for (let seed = 1; seed <= broken.seeds!; seed++) {
-        const question = { seed, steps: 40, absent: absentFrom(broken) };
+        const { acting = [] } = broken;
+        const question = { seed, steps: 40, absent: absentFrom(broken), acting };
         const { violation } = await playHistory({ ...stage, start }, question);
         if (violation === null) continue;
         console.log(`${name}: seed ${seed}`);

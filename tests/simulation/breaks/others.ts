@@ -117,7 +117,7 @@ export const OTHERS: readonly OtherBreak[] = [
   {
     number: 23,
     words: "A policy is emptied, has unknown names, is applied twice at once: all open, or half.",
-    why: "No actor applies policies, and two at once need two transactions.",
+    why: "Histories find a policy that is emptied. Two at once need two transactions.",
     tests: [
       { file: "tests/database/policy/policy_test.ts", name: "an empty policy → ends the rules" },
       {

@@ -11,6 +11,7 @@ export const USAGE = `Plays histories of the whole service, which a seed decides
   --without 1002    but not these moves of the beginning
   --calm "a;b"      these decisions go the ordinary way
   --processes 2     how many processes share the seeds
+  --with ACTOR,…    also with actors that take part only so: hosts, policies
   --break NAME      with the named file of tests/simulation/breaks/
 `;
 
@@ -22,6 +23,8 @@ export interface Command {
   readonly steps: number;
   readonly processes: number;
   readonly breakName: string | null;
+  /** Optional actors who may take part. */
+  readonly acting: readonly string[];
   /** Which of the processes this is; null: none of them. */
   readonly worker: number | null;
 }
@@ -38,6 +41,7 @@ export function readCommand(args: string[]): Command | null {
       without: { type: "string" },
       calm: { type: "string" },
       processes: { type: "string", default: "2" },
+      with: { type: "string" },
       break: { type: "string" },
       worker: { type: "string" },
     },
@@ -62,12 +66,16 @@ export function readCommand(args: string[]): Command | null {
     steps,
     processes: Number(values.processes),
     breakName: values.break ?? null,
+    acting: values.with?.split(",") ?? [],
     worker: values.worker === undefined ? null : Number(values.worker),
   };
 }
 
 /** The command line that plays exactly this history. */
-export function commandOf({ seed, steps, omissions }: Question, breakName: string | null): string {
+export function commandOf(
+  { seed, steps, omissions, acting = [] }: Question,
+  breakName: string | null,
+): string {
   const omitted = omissions?.steps ?? new Set();
   const without = [...omitted].filter((step) => step >= FIRST_OPENING);
   const kept = Array.from({ length: steps }, (_, index) => index + 1)
@@ -78,6 +86,7 @@ export function commandOf({ seed, steps, omissions }: Question, breakName: strin
     ...(kept.length === steps ? [] : [`--only ${kept.join(",")}`]),
     ...(without.length === 0 ? [] : [`--without ${without.join(",")}`]),
     ...(calm.length === 0 ? [] : [`--calm "${calm.join(";")}"`]),
+    ...(acting.length === 0 ? [] : [`--with ${acting.join(",")}`]),
     ...(breakName === null ? [] : [`--break ${breakName}`]),
   ].join(" ");
 }

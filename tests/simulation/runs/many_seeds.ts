@@ -10,7 +10,7 @@ export interface Report {
   readonly broken: string | null;
 }
 
-export type Range = Pick<Command, "steps" | "processes" | "breakName"> & {
+export type Range = Pick<Command, "steps" | "processes" | "breakName" | "acting"> & {
   readonly seeds: readonly [first: number, last: number];
 };
 
@@ -29,9 +29,16 @@ const SEEDS_OF_A_PROCESS = 2000;
 
 /** Plays a range of seeds as `playRange` does, and goes on where an interrupted run has stopped. */
 export async function playSeeds(range: Range): Promise<readonly Report[]> {
-  const { seeds: [first, last], steps, processes, breakName } = range;
+  const { seeds: [first, last], steps, processes, breakName, acting } = range;
   await mkdir(STATE_FOLDER, { recursive: true });
-  const words = [first, last, steps, processes, breakName?.replaceAll("/", "_") ?? "none"];
+  const words = [
+    first,
+    last,
+    steps,
+    processes,
+    breakName?.replaceAll("/", "_") ?? "none",
+    ...acting,
+  ];
   const file = new URL(`${words.join("-")}.json`, STATE_FOLDER);
   const next: number[] = await readFile(file, "utf8")
     .then((text) => JSON.parse(text), () => firstSeeds(range));
@@ -65,7 +72,7 @@ export async function playRange(
   next: number[] = firstSeeds(range),
   save: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Played> {
-  const { seeds: [, last], steps, processes, breakName } = range;
+  const { seeds: [, last], steps, processes, breakName, acting } = range;
   const startedAt = performance.now();
   const failures: Report[] = [];
   const children = new Set<Deno.ChildProcess>();
@@ -81,7 +88,7 @@ export async function playRange(
       next[index] = seed + processes;
       if (broken !== null) {
         failures.push({ seed, broken });
-        console.log(`seed ${seed}: ${broken}\n  ${commandOf({ seed, steps }, breakName)}`);
+        console.log(`seed ${seed}: ${broken}\n  ${commandOf({ seed, steps, acting }, breakName)}`);
         for (const one of children) stop(one);
       }
       if (seeds % 20 === 0 || broken !== null) await save();
@@ -107,7 +114,7 @@ function stop(child: Deno.ChildProcess): void {
 
 /** A process that plays every seed of a range that is its own. */
 function startShare(
-  { steps, processes, breakName }: Range,
+  { steps, processes, breakName, acting }: Range,
   [first, last]: readonly [number, number],
   index: number,
 ): Deno.ChildProcess {
@@ -125,6 +132,7 @@ function startShare(
       `${processes}`,
       "--worker",
       `${index}`,
+      ...(acting.length === 0 ? [] : ["--with", acting.join(",")]),
       ...(breakName === null ? [] : ["--break", breakName]),
     ],
     stdout: "piped",

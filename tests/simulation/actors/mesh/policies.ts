@@ -42,7 +42,8 @@ async function applyAtOnce(turn: Turn, policy: Policy, times: number): Promise<v
     ports: [port],
     proto: "tcp",
   }));
-  const argument = { source: `policy of ${turn.step}`, rules };
+  // Replayed after a restore, so it is a policy as a file has it.
+  const argument = { source: `// Step ${turn.step}\n${JSON.stringify({ rules })}`, rules };
   const steps = turn.random.pick([1, 5000]);
   await Promise.all(Array.from({ length: times }, async () => {
     const write = known.policies.policy.begin(policy, known.nextPlace());

@@ -25,15 +25,15 @@ export async function registerHost(turn: Turn, host: Agent, isRekeyed = false): 
   const { mesh } = turn.known;
   const former = mesh.pubkeys.get(host.name);
   const pubkey = isRekeyed || former === undefined ? newPubkey(host.name, turn) : former;
-  mesh.pubkeys.set(host.name, pubkey);
   const endpoint = newEndpoint(turn);
   const start = turn.known.nextPlace();
   const write = mesh.endpointOf(host.name).begin(endpoint, start);
-  const rotation = { agents: [host.name], start, end: Infinity };
-  if (pubkey !== former) mesh.rotations.push(rotation);
+  const rotation = mesh.register(host.name, pubkey, start);
   const entry = await turn.ask("/agent-mesh/peer/register", host, { pubkey, endpoint });
   mesh.endpointOf(host.name).settle(write, entry);
-  if (entry.status === 200) rotation.end = entry.end;
+  if (entry.status !== 200) return;
+  rotation.end = entry.end;
+  mesh.registering.delete(rotation);
 }
 
 /** The host fetches its configuration and applies it. */

@@ -8,7 +8,8 @@ const broken: Break = {
   acting: ["policies"],
   changes: [{
     file: "sql",
-    from: `  effects := mesh.make_policy_changes(operator, changes[:agent_api_apply_policy.max_changes]);`,
+    from:
+      `  effects := mesh.make_policy_changes(operator, changes[:agent_api_apply_policy.max_changes]);`,
     to: `  effects := mesh.make_policy_changes(
     operator,
     case

@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A host moves twice within a minute: the older endpoint stays, or comes back.",
-  seeds: 60,
+  seeds: 40,
   absent: ["bucket"],
   acting: ["hosts"],
   changes: [{

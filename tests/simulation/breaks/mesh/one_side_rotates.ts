@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A PSK is rotated: only one side of the pair is told that its configuration is another.",
-  seeds: 60,
+  seeds: 40,
   absent: ["bucket"],
   acting: ["hosts"],
   changes: [{

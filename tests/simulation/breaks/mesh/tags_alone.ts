@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A policy names an agent: only tags are looked at, and the agent has no rule.",
-  seeds: 60,
+  seeds: 40,
   absent: ["bucket"],
   acting: ["policies"],
   changes: [{

@@ -52,7 +52,10 @@ export class Mesh {
   readonly views: View[] = [];
   readonly reported: Reported[] = [];
   readonly applied = new Map<string, Applied>();
+  /** The newest public key that each host has sent. */
   readonly pubkeys = new Map<string, string>();
+  /** The registrations that may still take effect, and the public key of each. */
+  readonly registering = new Map<Rotation, string>();
   /** How many views and reports the invariants have looked at. */
   lookedAt = { views: 0, reported: 0 };
 
@@ -68,6 +71,23 @@ export class Mesh {
     return writtenOf(this.rules, name, false);
   }
 
+  /**
+   * A host sends its public key. If that is not the former one, the PSKs of its pairs change, also
+   * when an earlier registration takes effect after it.
+   */
+  register(host: string, pubkey: string, start: number): Rotation {
+    const rotation = { agents: [host], start, end: Infinity };
+    const underWay = [...this.registering].filter(([{ agents }]) => agents.includes(host));
+    const others = underWay.filter(([, key]) => key !== pubkey).map(([one]) => one);
+    const isChange = this.pubkeys.get(host) !== pubkey || others.length > 0;
+    for (const one of isChange ? [...others, rotation] : []) {
+      if (!this.rotations.includes(one)) this.rotations.push(one);
+    }
+    this.pubkeys.set(host, pubkey);
+    this.registering.set(rotation, pubkey);
+    return rotation;
+  }
+
   /** After a restore, nobody knows what is in force. */
   forget(place: number): void {
     for (const values of [this.endpoints, this.rules, this.paths]) {
@@ -75,6 +95,7 @@ export class Mesh {
     }
     this.views.length = this.reported.length = 0;
     this.applied.clear();
+    this.pubkeys.clear();
     this.lookedAt = { views: 0, reported: 0 };
   }
 }
