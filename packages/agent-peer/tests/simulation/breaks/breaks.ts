@@ -32,8 +32,8 @@ export const SIMULATED: readonly SimulatedBreak[] = [
     what: "a sender's reset is a clean end",
     patches: [{
       file: "ip/ip_stack.ts",
-      find: "this.#connections.remove(id)?.finish(error);",
-      replace: "this.#connections.remove(id)?.finish(null);",
+      find: "this.#connections.remove(id)?.lose(error);",
+      replace: "this.#connections.remove(id)?.lose(null);",
     }],
     seeds: 50,
     complaint: /has read a clean end after|without a rule/,
