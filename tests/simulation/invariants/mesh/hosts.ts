@@ -7,7 +7,7 @@ function newViews({ mesh }: Known): readonly View[] {
   return mesh.views.slice(mesh.lookedAt.views);
 }
 
-/** Whether the PSK of a pair may have changed between two moments, of which each view has one. */
+/** Whether the PSK of a pair may have changed between the moments of two views. */
 function mayDiffer({ rotations }: Mesh, one: View, other: View): boolean {
   const [first, last] = [Math.min(one.start, other.start), Math.max(one.end, other.end)];
   return rotations.some(({ agents, start, end }) =>
